@@ -71,6 +71,8 @@ team_id infer_experts_team(struct module *m, op_id op);
 type_id infer_reduce_axes(struct module *m, op_id op, type_id result);
 /* Returns a type without its reduce axes, or the type itself if it has none or cannot lose them. */
 type_id infer_without_reduce(struct module *m, type_id t);
+/* Returns the type of a product or reduction if a reshape of it has the type `result`: pending as this is. */
+type_id infer_pending(struct module *m, op_id op, type_id t, type_id result);
 
 /* ---- infer_device.c */
 /* Returns the first visible axis that is spread without a split over a mesh axis; -1: none. mesh_axis -1: over any. */

@@ -265,6 +265,28 @@ type_id infer_without_reduce(struct module *m, type_id t)
 	return type_with_domain(m, t, id);
 }
 
+type_id infer_pending(struct module *m, op_id op, type_id t, type_id result)
+{
+	const struct type from = m->type.at[result];
+	struct sugar s, r;
+	domain_id d, ordered = from.domain;
+	unsigned offending;
+	sugar_in_order(m, from.domain, from.mesh, &ordered);
+	if (!(op_traits(m, op) & (TRAIT_CONTRACTION | TRAIT_REDUCTION)) || m->type.at[t].mesh != from.mesh ||
+	    !sugar_from_domain(m, m->type.at[t].domain, from.mesh, &s) ||
+	    !sugar_from_domain(m, ordered, from.mesh, &r))
+		return t;
+	sugar_drop(&s, AXIS_REDUCE);
+	sugar_drop(&r, AXIS_REDUCE);
+	if (s.axis_n > s.rank || s.rank + r.axis_n - r.rank > IR_MAX_LOGICAL)
+		return t;
+	for (unsigned a = r.rank; a < r.axis_n; a++)
+		s.axis[s.axis_n++] = r.axis[a];
+	if (s.axis_n == s.rank || sugar_expand(m, &s, from.mesh, false, &d, &offending))
+		return t;
+	return infer_reduce_axes(m, op, type_with_domain(m, t, d));
+}
+
 /* Chooses an axis for a team of one device, which may run along any axis of size 1. If mask has such
  * axes, the innermost placement is taken, as gathers do. */
 static unsigned one_of_single(const struct module *m, mesh_id mesh, const struct sugar *g, unsigned mask)

@@ -63,6 +63,7 @@ struct nv_tensor {
 	mesh_id mesh;   /* from `attr … mesh=…`; 0: not stated */
 	type_id type;
 	uint32_t number_at; /* its axis_n axis numbers begin here in reader.number */
+	name_id reshaped;   /* the tensor of which a view makes it; 0: none does */
 	uint32_t named;     /* chain of the axis numbers that selects name, as an index into reader.named,
 	                       + 1; 0: none */
 	bool again;         /* the next definition gets its own name and number */
@@ -74,7 +75,6 @@ struct nv_tensor {
 	bool loop_view; /* an output that the loop being read defines as a view */
 	bool random_state; /* of dropout: a uint64_t is read as i64 */
 	bool permuted;     /* Set.Permute without dims= makes it */
-	bool reshaped;     /* a view makes it */
 	bool unsized;      /* its ALLOCATE has no size= */
 	uint8_t received;  /* Communications that write it; at most 2 */
 	bool sharded;      /* ShardByStream takes a block of it */

@@ -130,6 +130,14 @@ static bool check_results(struct sema *s, const struct call *c, const struct sem
 	return false;
 }
 
+/* Makes a product or reduction without a layout of its own pending, since the reshape of it is stated so. */
+static void take_pending(struct sema *s, value_id operand, type_id result)
+{
+	struct value *x = &s->m->value.at[operand];
+	if (x->def && x->flags & VALUE_OPEN)
+		x->type = infer_pending(s->m, x->def, x->type, result);
+}
+
 static op_id add_call_statement(struct sema *s, ast_id expr, const struct sema_result *result,
                                 unsigned result_n, name_id as, uint32_t at, value_id *out)
 {
@@ -248,6 +256,8 @@ static op_id add_call_statement(struct sema *s, ast_id expr, const struct sema_r
 		call_check_pack(s, op, draft.at); /* the types of its results are right, but the whole may
 		                                     be wrong */
 	sema_warn_unfit(s, op, draft.at);
+	if (c.kind == OP_RESHAPE)
+		take_pending(s, operand[0], s->m->value.at[values[0]].type);
 	for (unsigned k = 0; k < result_n; k++) {
 		struct value *v = &s->m->value.at[values[k]];
 		if (!result[k].bound) {

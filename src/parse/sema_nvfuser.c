@@ -156,13 +156,15 @@ attrs_id nv_attrs(struct nv_reader *r, enum op_kind kind, ast_id call, const cha
 /* ---- operations */
 
 /* Settles a type that is open: the operation chooses it. If the dump prints another type, that one is
- * stated. */
+ * stated, unless it is the chosen one and pending. */
 void nv_settle(struct nv_reader *r, struct nv_tensor *t, value_id v)
 {
-	struct value *x = &r->s->m->value.at[v];
+	struct module *m = r->s->m;
+	struct value *x = &m->value.at[v];
 	if (t->open && x->type != t->type) {
+		if (!x->def || infer_pending(m, x->def, x->type, t->type) != t->type)
+			x->flags &= ~(uint32_t)VALUE_OPEN;
 		x->type = t->type;
-		x->flags &= ~(uint32_t)VALUE_OPEN;
 	}
 	finish_value(r, t, v);
 }

@@ -129,10 +129,11 @@ static bool check_front(struct nv_reader *r, ast_id call, const struct nv_tensor
 	return !identity;
 }
 
-static void mark_tensor(struct nv_tensor *t, bool view)
+/* from: the tensor of which a view makes it; 0: a permute does. */
+static void mark_tensor(struct nv_tensor *t, name_id from)
 {
-	if (t && view)
-		t->reshaped = true;
+	if (t && from)
+		t->reshaped = from;
 	else if (t)
 		t->permuted = true;
 }
@@ -146,10 +147,13 @@ void nv_permute_collect(struct nv_reader *r, ast_id targets, ast_id call)
 	bool view = !strcmp(ast_text(a, call), "view");
 	if (!view && (strcmp(ast_text(a, call), "Set.Permute") != 0 || nv_key(r, call, "dims")))
 		return;
-	name_id name = ast_at(a, target)->name;
-	mark_tensor(nv_find_tensor(r, name), view);
+	ast_id operand = ast_at(a, call)->first;
+	name_id name = ast_at(a, target)->name, from = view ? name : 0;
+	if (view && nv_is(r, operand, AST_TENSOR))
+		from = ast_at(a, operand)->name;
+	mark_tensor(nv_find_tensor(r, name), from);
 	if (name < r->tensor_of.n && r->tensor_of.at[name]) /* posted to the unit that is being read */
-		mark_tensor(&r->tensor.at[r->tensor_of.at[name] - 1], view);
+		mark_tensor(&r->tensor.at[r->tensor_of.at[name] - 1], from);
 }
 
 /* Finds the numbers of the logical axes. A tensor in a unit's lists has the type of the tensor that is posted for it, and

@@ -186,6 +186,25 @@ static bool is_named(const struct nv_reader *r, const struct nv_tensor *t, int32
 	return false;
 }
 
+static bool has_rf_axis(const struct nv_reader *r, const struct nv_tensor *t, const char *text)
+{
+	ast_each (r->s->a, id, ast_child(r->s->a, t->node, 0))
+		if (has_rf(r->s, id) && !strcmp(ast_text(r->s->a, id), text))
+			return true;
+	return false;
+}
+
+/* Returns true if a reduction over a device axis is pending in the tensor whose view, or view of a view, is t. */
+static bool is_pending_before(struct nv_reader *r, const struct nv_tensor *t, const char *text)
+{
+	for (uint32_t views = 0; t && t->reshaped && views < r->tensor.n; views++) {
+		t = nv_find_tensor(r, t->reshaped);
+		if (!t || !has_rf_axis(r, t, text))
+			return false;
+	}
+	return t && !t->reshaped;
+}
+
 bool nv_ids(struct nv_reader *r, const struct nv_tensor *t, mesh_id mesh, struct printed_tensor *out)
 {
 	struct sema *s = r->s;
@@ -195,7 +214,7 @@ bool nv_ids(struct nv_reader *r, const struct nv_tensor *t, mesh_id mesh, struct
 	                               .by_number = r->by_number ? numbers : NULL,
 	                               .choice = t->choice ? &r->choice[t->choice - 1] : NULL,
 	                               .permuted = t->permuted,
-	                               .reshaped = t->reshaped};
+	                               .reshaped = t->reshaped != 0};
 	ast_each (s->a, id, ast_child(s->a, t->node, 0)) {
 		if (out->id_n == IR_MAX_AXES)
 			return nv_refuse(r, E_AXES_LIMIT, t->node, "a tensor has at most 64 axes");
@@ -208,8 +227,8 @@ bool nv_ids(struct nv_reader *r, const struct nv_tensor *t, mesh_id mesh, struct
 		x->named = is_named(r, t, x->number);
 		if (!nv_read_id(r, id, mesh, &x->axis))
 			return false;
-		if (t->reshaped &&
-		    x->axis.kind == AXIS_PARTIAL) { /* the view made the axis: nothing is pending */
+		if (t->reshaped && x->axis.kind == AXIS_PARTIAL &&
+		    !is_pending_before(r, t, ast_text(s->a, id))) { /* the view made the axis */
 			x->axis.kind = AXIS_ITER;
 			x->axis.rf = 0;
 		}

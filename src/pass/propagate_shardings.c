@@ -13,7 +13,7 @@
  * operations: the most spread first. A pure collective without a type gets its operand's, without the
  * axes that it gathers or reduces. Axes with placements are never changed, and layouts stated in the
  * source neither, but for the order of loop axes (loop_axes_order). Axes that are summed or needed whole
- * pass no placements on. A product or reduction is pending if the reshape of it is stated so.
+ * pass no placements on.
  *
  * requires nothing establishes sharded: no value has an open layout keeps statements and stated types,
  * and so the meaning */
@@ -97,20 +97,6 @@ static bool forward_from(struct module *m, struct op_layout *l, unsigned k, unsi
 	return changed;
 }
 
-/* Makes a product or reduction pending if the reshape of it is. Returns true if it was not. */
-static bool take_pending(struct module *m, const struct op_layout *l, unsigned k, struct sugar *s)
-{
-	op_id def = m->value.at[l->operand[k]].def;
-	if (m->op.at[l->op].kind != OP_RESHAPE || !def || place_partial(s) ||
-	    !(op_traits(m, def) & (TRAIT_REDUCTION | TRAIT_CONTRACTION)))
-		return false;
-	for (unsigned a = l->r.rank; a < l->r.axis_n; a++)
-		if (l->r.axis[a].kind == AXIS_PARTIAL)
-			return place_add_partial(m, s, value_type(m, l->result)->mesh, place_partial(&l->r),
-			                         l->r.axis[a].reduce);
-	return false;
-}
-
 static bool backward_to(struct module *m, struct op_layout *l, unsigned k)
 {
 	struct sugar *s = &l->o[k];
@@ -126,7 +112,6 @@ static bool backward_to(struct module *m, struct op_layout *l, unsigned k)
 		if (from >= 0 && l->x.kind[dim] == DIM_PARALLEL)
 			changed |= take_axis(&s->axis[a], &l->r.axis[from], &used, loops);
 	}
-	changed |= take_pending(m, l, k, s);
 	return changed && store_placements(m, l->operand[k], s);
 }
 
