@@ -180,25 +180,35 @@ static enum printed_way stated_way(const struct nv_reader *r)
 	return paired == PAIRED_TWICE || !strcmp(axes, "twice") ? PRINTED_AS_TWICE : PRINTED_AS_HALVES;
 }
 
+static enum printed_way opposite(enum printed_way way)
+{
+	return way == PRINTED_AS_HALVES ? PRINTED_AS_OWN : PRINTED_AS_HALVES;
+}
+
+/* Warns that a tensor, together with those alike, is read in a way, and could be read in the opposite one. */
+static void warn_two_ways(struct nv_reader *r, const struct nv_tensor *t, enum printed_way way)
+{
+	struct buf read = {0}, other = {0};
+	put_type(r, t, way, &read);
+	put_type(r, t, opposite(way), &other);
+	diag_warning(r->s->d, W_PRINTED_AXES, ast_at(r->s->a, t->node)->at,
+	             "the axes of %s can be read in two ways; they are read as %s",
+	             ast_text(r->s->a, t->node), read.at);
+	diag_note(r->s->d, DIAG_NOWHERE, "a block in a TransformPrinter section can state %s", other.at);
+	buf_free(&read);
+	buf_free(&other);
+}
+
 /* Warns of the first tensor that can be read in another way than the listing, together with those alike. */
 static void warn_other_way(struct nv_reader *r, enum printed_way way)
 {
-	struct sema *s = r->s;
 	unsigned tried = 0;
 	for (uint32_t i = 0; i < r->tensor.n && tried < MOST_TRIED; i++) {
 		const struct nv_tensor *t = &r->tensor.at[i];
-		struct buf read = {0}, other = {0};
 		if (!(t->ways & PRINTED_BIT(HALVES)) || !(t->ways & PRINTED_BIT(OWN)) ||
 		    (tried++, !has_no_errors(r, option_of[way], i + 1)))
 			continue;
-		put_type(r, t, way, &read);
-		put_type(r, t, way == PRINTED_AS_HALVES ? PRINTED_AS_OWN : PRINTED_AS_HALVES, &other);
-		const char *name = ast_text(s->a, t->node);
-		diag_warning(s->d, W_PRINTED_AXES, ast_at(s->a, t->node)->at,
-		             "the axes of %s can be read in two ways; they are read as %s", name, read.at);
-		diag_note(s->d, DIAG_NOWHERE, "a block in a TransformPrinter section can state %s", other.at);
-		buf_free(&read);
-		buf_free(&other);
+		warn_two_ways(r, t, way);
 		return;
 	}
 }
@@ -223,7 +233,7 @@ static void note_unused_option(struct nv_reader *r)
 			    word_of[way]);
 }
 
-/* Reads tensor i - 1, and those alike, in another way than the listing. 0: none. */
+/* Reads tensor i - 1, and those alike, in another way than the other tensors. i = 0: none. */
 static void read_other_way(struct nv_reader *r, uint32_t i)
 {
 	if (!i || i > r->tensor.n || !r->by_number)
@@ -235,39 +245,69 @@ static void read_other_way(struct nv_reader *r, uint32_t i)
 	nv_read_types(r, r->numbers.way);
 }
 
-/* Finds the tensor that must be read in another way than the listing, together with those alike, so that there are no
- * errors. Returns its index + 1; 0: there is none, or there are several. */
-static uint32_t find_other_way(struct nv_reader *r, enum printed_way way)
+/* Readings without errors of a listing, in which the tensors of one kind are read in another way than the others. */
+struct mixed {
+	uint32_t kind[MOST_TRIED]; /* index + 1 of the first tensor of each kind */
+	unsigned kinds;
+	struct mixed_reading {
+		enum printed_way way;
+		uint32_t tensor; /* index + 1 of the first that is read in the opposite way */
+	} reading[2];
+	unsigned found;
+};
+
+/* Lists the kinds of tensors that can be read in both ways. Those of one kind are printed alike. */
+static void list_kinds(struct nv_reader *r, struct mixed *out)
 {
-	struct printed_tensor *tried = mem_zalloc(MOST_TRIED * sizeof *tried);
-	uint32_t found = 0;
-	for (uint32_t i = 0, n = 0; i < r->tensor.n && n < MOST_TRIED; i++) {
+	struct printed_tensor *kind = mem_zalloc(MOST_TRIED * sizeof *kind);
+	for (uint32_t i = 0; i < r->tensor.n && out->kinds < MOST_TRIED; i++) {
 		const struct nv_tensor *t = &r->tensor.at[i];
+		struct printed_tensor *own = &kind[out->kinds];
 		unsigned k = 0;
 		if (!(t->ways & PRINTED_BIT(HALVES)) || !(t->ways & PRINTED_BIT(OWN)) ||
-		    !nv_ids(r, t, r->s->m->type.at[t->type].mesh, &tried[n]))
+		    !nv_ids(r, t, r->s->m->type.at[t->type].mesh, own))
 			continue;
-		while (!printed_are_alike(&tried[k], &tried[n]))
+		while (!printed_are_alike(&kind[k], own))
 			k++;
-		if (k < n || (n++, !has_no_errors(r, option_of[way], i + 1)))
-			continue;
-		found = found ? UINT32_MAX : i + 1;
+		if (k == out->kinds)
+			out->kind[out->kinds++] = i + 1;
 	}
-	free(tried);
-	return found == UINT32_MAX ? 0 : found;
+	free(kind);
 }
 
-/* Reads a listing of which neither way has no errors: axes of one kind of tensors are halves, and others are not. */
+static enum printed_way way_of(const struct mixed_reading *x, uint32_t tensor)
+{
+	return x->tensor == tensor ? opposite(x->way) : x->way;
+}
+
+/* Finds up to two readings. */
+static void find_mixed(struct nv_reader *r, struct mixed *out)
+{
+	list_kinds(r, out);
+	/* of two kinds, the opposite way gives the same readings */
+	enum printed_way last = out->kinds == 2 ? PRINTED_AS_HALVES : PRINTED_AS_OWN;
+	for (unsigned way = PRINTED_AS_HALVES; way <= last; way++)
+		for (unsigned k = 0; k < out->kinds && out->found < 2; k++)
+			if (has_no_errors(r, option_of[way], out->kind[k]))
+				out->reading[out->found++] =
+				    (struct mixed_reading){(enum printed_way)way, out->kind[k]};
+}
+
+/* Reads a listing of which neither way has no errors. Warns if two mixed readings have none. */
 static void read_mixed(struct nv_reader *r)
 {
-	for (unsigned way = PRINTED_AS_HALVES; way <= PRINTED_AS_OWN; way++) {
-		uint32_t i = find_other_way(r, (enum printed_way)way);
-		if (i) {
-			set_way(r, (enum printed_way)way);
-			read_other_way(r, i);
+	struct mixed x = {0};
+	const struct mixed_reading *read = &x.reading[0], *other = &x.reading[1];
+	find_mixed(r, &x);
+	if (!x.found)
+		return;
+	set_way(r, read->way);
+	read_other_way(r, read->tensor);
+	for (unsigned k = 0; k < x.kinds && x.found > 1; k++)
+		if (way_of(read, x.kind[k]) != way_of(other, x.kind[k])) {
+			warn_two_ways(r, &r->tensor.at[x.kind[k] - 1], way_of(read, x.kind[k]));
 			return;
 		}
-	}
 }
 
 void nv_types(struct nv_reader *r)
