@@ -71,7 +71,7 @@ team_id infer_experts_team(struct module *m, op_id op);
 type_id infer_reduce_axes(struct module *m, op_id op, type_id result);
 /* Returns a type without its reduce axes, or the type itself if it has none or cannot lose them. */
 type_id infer_without_reduce(struct module *m, type_id t);
-/* Returns the type of a product or reduction if a reshape of it has the type `result`: pending as this is. */
+/* Returns the type t of a statement's result, but pending as the type of a reshape of it is. */
 type_id infer_pending(struct module *m, op_id op, type_id t, type_id result);
 
 /* ---- infer_device.c */

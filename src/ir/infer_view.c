@@ -272,8 +272,7 @@ type_id infer_pending(struct module *m, op_id op, type_id t, type_id result)
 	domain_id d, ordered = from.domain;
 	unsigned offending;
 	sugar_in_order(m, from.domain, from.mesh, &ordered);
-	if (!(op_traits(m, op) & (TRAIT_CONTRACTION | TRAIT_REDUCTION)) || m->type.at[t].mesh != from.mesh ||
-	    !sugar_from_domain(m, m->type.at[t].domain, from.mesh, &s) ||
+	if (m->type.at[t].mesh != from.mesh || !sugar_from_domain(m, m->type.at[t].domain, from.mesh, &s) ||
 	    !sugar_from_domain(m, ordered, from.mesh, &r))
 		return t;
 	sugar_drop(&s, AXIS_REDUCE);

@@ -13,7 +13,7 @@
  *     sema_collect.c        tensors and numbered statements of the container
  *     sema_hirc.c           the section `Hirc 1 :`
  *     sema_spelling.c       operations that nvFuser spells in its own way
- *     sema_product.c        products with vectors
+ *     sema_product.c        products with vectors, and with axes over the devices
  *     sema_function.c       names of operations, casts
  *     sema_reduction.c      reductions
  *     sema_parted.c         reductions that a schedule has parted
@@ -209,6 +209,8 @@ struct nv_reader {
 void nv_collect(struct nv_reader *r, ast_id container);
 /* Looks in the unit that is being read, then in the container, then in the other units. NULL: none. */
 struct nv_tensor *nv_find_tensor(struct nv_reader *r, name_id name);
+/* Returns the domain of an operand, or NULL if it is no tensor of the listing. */
+const struct domain *nv_find_domain(struct nv_reader *r, ast_id operand);
 /* Notes the blocks of a TransformPrinter section. */
 void nv_collect_blocks(struct nv_reader *r, ast_id section);
 void nv_collect_node(struct nv_reader *r, ast_id node);
@@ -360,8 +362,6 @@ void nv_node_append(struct nv_reader *r, ast_id parent, ast_id child);
 void nv_node_key(struct nv_reader *r, ast_id call, const char *key, ast_id value);
 
 /* ---- sema_product.c */
-/* Returns the domain of an operand, or NULL if it is no tensor of the listing. */
-const struct domain *nv_find_domain(struct nv_reader *r, ast_id operand);
 /* Read matmul( T0…, T1… ) and linear( T0…, T1…, T2… ) with operands that those of ops.def do not take. */
 void nv_matmul(struct nv_reader *r, ast_id call, ast_id first, ast_id second, const struct nv_tensor *result);
 void nv_linear(struct nv_reader *r, ast_id call, ast_id first, ast_id weight, const struct nv_tensor *result);

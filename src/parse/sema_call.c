@@ -130,12 +130,31 @@ static bool check_results(struct sema *s, const struct call *c, const struct sem
 	return false;
 }
 
-/* Makes a product or reduction without a layout of its own pending, since the reshape of it is stated so. */
-static void take_pending(struct sema *s, value_id operand, type_id result)
+static bool is_open_reshape(const struct module *m, value_id v)
 {
-	struct value *x = &s->m->value.at[operand];
-	if (x->def && x->flags & VALUE_OPEN)
-		x->type = infer_pending(s->m, x->def, x->type, result);
+	const struct value *x = &m->value.at[v];
+	return x->flags & VALUE_OPEN && x->def && m->op.at[x->def].kind == OP_RESHAPE;
+}
+
+/* If a reshape is stated to be pending, makes the product or reduction that it is of pending, too, and the reshapes
+ * between them, if these are without a layout of their own. */
+static void take_pending(struct module *m, value_id operand, type_id result)
+{
+	const struct domain *d = ir_domain(m, m->type.at[result].domain);
+	value_id root = operand;
+	if (d->logical_n == d->rank || d->axis[d->rank].kind != AXIS_PARTIAL)
+		return;
+	while (is_open_reshape(m, root))
+		root = op_read(m, m->value.at[root].def, 0);
+	if (!m->value.at[root].def || !(m->value.at[root].flags & VALUE_OPEN) ||
+	    !(op_traits(m, m->value.at[root].def) & (TRAIT_CONTRACTION | TRAIT_REDUCTION)))
+		return;
+	for (value_id v = operand;; v = op_read(m, m->value.at[v].def, 0)) {
+		struct value *x = &m->value.at[v];
+		x->type = infer_pending(m, x->def, x->type, result);
+		if (v == root)
+			return;
+	}
 }
 
 static op_id add_call_statement(struct sema *s, ast_id expr, const struct sema_result *result,
@@ -257,7 +276,7 @@ static op_id add_call_statement(struct sema *s, ast_id expr, const struct sema_r
 		                                     be wrong */
 	sema_warn_unfit(s, op, draft.at);
 	if (c.kind == OP_RESHAPE)
-		take_pending(s, operand[0], s->m->value.at[values[0]].type);
+		take_pending(s->m, operand[0], s->m->value.at[values[0]].type);
 	for (unsigned k = 0; k < result_n; k++) {
 		struct value *v = &s->m->value.at[values[k]];
 		if (!result[k].bound) {

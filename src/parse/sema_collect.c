@@ -22,6 +22,14 @@ struct nv_tensor *nv_find_tensor(struct nv_reader *r, name_id name)
 	return at ? &r->tensor.at[at - 1] : NULL;
 }
 
+const struct domain *nv_find_domain(struct nv_reader *r, ast_id operand)
+{
+	const struct module *m = r->s->m;
+	const struct nv_tensor *t =
+	    nv_is(r, operand, AST_TENSOR) ? nv_find_tensor(r, ast_at(r->s->a, operand)->name) : NULL;
+	return t ? ir_domain(m, m->type.at[t->type].domain) : NULL;
+}
+
 ast_id nv_key(struct nv_reader *r, ast_id call, const char *key)
 {
 	ast_each (r->s->a, child, call)

@@ -14,13 +14,6 @@ static const struct domain *domain_of(struct nv_reader *r, const struct nv_tenso
 	return ir_domain(r->s->m, r->s->m->type.at[t->type].domain);
 }
 
-const struct domain *nv_find_domain(struct nv_reader *r, ast_id operand)
-{
-	const struct nv_tensor *t =
-	    nv_is(r, operand, AST_TENSOR) ? nv_find_tensor(r, ast_at(r->s->a, operand)->name) : NULL;
-	return t ? domain_of(r, t) : NULL;
-}
-
 static bool is_vector(const struct domain *d)
 {
 	return d && d->rank == 1;
